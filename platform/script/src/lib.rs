@@ -30,7 +30,7 @@ pub use error::{ErrorKind, Frame, ScriptError};
 pub use grants::{Alarm, ClockGrant, Grants, HostFunction, HostFunctions, Isolation};
 pub use limits::Limits;
 pub use log::{LogLevel, LogSink};
-pub use source::{Language, ModuleSource, Source};
+pub use source::{Language, ModuleSource, SentImport, Source};
 pub use worker::{
     Action, Lifetime, Port, Request, ScriptClock, Supervisor, SupervisorLimits, WorkerCommand, worker_main,
 };

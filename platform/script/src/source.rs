@@ -41,6 +41,17 @@ pub struct Source {
     digest: Option<String>,
 }
 
+/// A module that comes with the one that imports it, so that nobody is asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentImport {
+    /// As the importing module writes it.
+    pub specifier: String,
+    /// The name of the importing module.
+    pub referrer: String,
+    /// What it gets.
+    pub source: Source,
+}
+
 impl Source {
     /// A source from a text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use dispatch_script::{
-    Action, Callee, ErrorKind, HostFunctions, Lifetime, LogLevel, ModuleSource, Port, Request, ScriptError, Source,
-    Supervisor, SupervisorLimits, WorkerCommand,
+    Action, Callee, ErrorKind, HostFunctions, Lifetime, LogLevel, ModuleSource, Port, Request, ScriptError, SentImport,
+    Source, Supervisor, SupervisorLimits, WorkerCommand,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +40,9 @@ fn works(supervisor: &Supervisor) {
 fn a_worker_answers_as_the_engine_does() {
     let supervisor = supervisor();
     assert_eq!(supervisor.worker_id(), None);
+    supervisor.prepare().unwrap();
+    let prepared = supervisor.worker_id();
+    assert!(prepared.is_some() && supervisor.prepare().is_ok());
     let text =
         "enum E { A = 2 }\nexport default async (n: number) => ({ n: n + E.A, now: Date.now(), r: Math.random() });";
     let mut asked = request(text, vec![json!(1)]);
@@ -48,6 +51,7 @@ fn a_worker_answers_as_the_engine_does() {
     assert_eq!((&first["n"], &first["now"]), (&json!(3), &json!(99)));
     assert_eq!(supervisor.run(&asked, &Port::default()).unwrap(), first);
     let id = supervisor.worker_id();
+    assert_eq!(id, prepared, "the worker that was ready is used");
     asked.action = Action::Exports;
     assert_eq!(supervisor.run(&asked, &Port::default()).unwrap(), json!({}));
     let error =
@@ -177,6 +181,32 @@ fn host_calls_logs_and_imports_reach_the_parent() {
     let error = supervisor.run(&request("import './none.ts';", vec![]), &port).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Import);
     assert!(error.message.contains("no such file"), "{error}");
+}
+
+#[test]
+fn what_comes_with_a_request_is_not_asked_for() {
+    struct Told(RefCell<Vec<String>>);
+    impl ModuleSource for Told {
+        fn load(&self, specifier: &str, _referrer: &str) -> Result<Source, String> {
+            self.0.borrow_mut().push(specifier.to_owned());
+            Ok(Source::new("asked.ts", "export const asked = 2;"))
+        }
+    }
+    let (supervisor, told) = (supervisor(), Told(RefCell::default()));
+    let text =
+        "import { sent } from './sent.ts'; import { asked } from './asked.ts'; export default () => sent + asked;";
+    let mut asked = request(text, vec![]);
+    for (lifetime, sent) in [(Lifetime::Fresh, 10), (Lifetime::Fresh, 20), (Lifetime::Kept, 30)] {
+        asked.lifetime = lifetime;
+        asked.imports = vec![SentImport {
+            specifier: "./sent.ts".to_owned(),
+            referrer: "main.ts".to_owned(),
+            source: Source::new("sent.ts", format!("export const sent: number = {sent};")),
+        }];
+        let answer = supervisor.run(&asked, &Port { sources: Some(&told), ..Port::default() });
+        assert_eq!(answer.unwrap(), json!(sent + 2));
+    }
+    assert_eq!(*told.0.borrow(), ["./asked.ts"; 3]);
 }
 
 #[test]

@@ -25,26 +25,45 @@ pub(crate) const GLOBALS_NAME: &str = "<globals>";
 pub(crate) struct Realm {
     pub(crate) encode: Persistent<Function<'static>>,
     /// Functions with memory of ours behind them. A script can let go of them; they stay all the same.
-    _native: [Persistent<Function<'static>>; 4],
-    /// Where the random numbers of this realm are.
-    pub(crate) random: Rc<Cell<u64>>,
+    _native: [Persistent<Function<'static>>; NATIVE],
+    pub(crate) start: Rc<RealmStart>,
     pub(crate) context: Context,
+}
+
+/// How many functions the globals are made of.
+const NATIVE: usize = 5;
+
+/// What a script of a realm begins with.
+pub(crate) struct RealmStart {
+    /// Where the random numbers are.
+    random: Cell<u64>,
+    /// When the script began, by its own clock.
+    origin_ms: Cell<f64>,
+}
+
+impl RealmStart {
+    /// Begins anew, for the next script of a realm that is used again.
+    pub(crate) fn again(&self, shared: &Shared) {
+        self.random.set(shared.random_seed);
+        self.origin_ms.set(shared.now_ms());
+    }
 }
 
 impl Realm {
     pub(crate) fn new(runtime: &Runtime, shared: &Rc<Shared>, surface: Surface) -> Result<Self, ScriptError> {
         let context = surface.context(runtime).map_err(|error| failure::at_start(&error))?;
-        let random = Rc::new(Cell::new(shared.random_seed));
+        let start = RealmStart { random: Cell::new(shared.random_seed), origin_ms: Cell::new(shared.now_ms()) };
+        let start = Rc::new(start);
         let (encode, native) = context.with(|ctx| {
             let module =
                 bytecode::declare_kept(&ctx, shared, GLOBALS_NAME, || format!("{GLOBALS_DIGEST:032x}"), GLOBALS)?;
-            let installed = native_functions(&ctx, shared, &random).and_then(|native| {
+            let installed = native_functions(&ctx, shared, &start).and_then(|native| {
                 let encode = install_globals(shared, module, &native)?;
                 Ok((Persistent::save(&ctx, encode), native.map(|function| Persistent::save(&ctx, function))))
             });
             installed.map_err(|error| failure::describe(&ctx, shared, error))
         })?;
-        Ok(Self { encode, _native: native, random, context })
+        Ok(Self { encode, _native: native, start, context })
     }
 }
 
@@ -52,25 +71,27 @@ impl Realm {
 fn native_functions<'js>(
     ctx: &Ctx<'js>,
     shared: &Rc<Shared>,
-    random: &Rc<Cell<u64>>,
-) -> rquickjs::Result<[Function<'js>; 4]> {
+    start: &Rc<RealmStart>,
+) -> rquickjs::Result<[Function<'js>; NATIVE]> {
     let clock = Rc::clone(shared);
     let now = Function::new(ctx.clone(), move || clock.now_ms())?.with_name("now")?;
-    let state = Rc::clone(random);
-    let random = Function::new(ctx.clone(), move || next_random(&state))?.with_name("random")?;
-    Ok([now, random, log_function(ctx, shared)?, host_function(ctx, shared)?])
+    let state = Rc::clone(start);
+    let random = Function::new(ctx.clone(), move || next_random(&state.random))?.with_name("random")?;
+    let state = Rc::clone(start);
+    let origin = Function::new(ctx.clone(), move || state.origin_ms.get())?;
+    Ok([now, random, origin, log_function(ctx, shared)?, host_function(ctx, shared)?])
 }
 
 fn install_globals<'js>(
     shared: &Shared,
     module: Module<'js, Declared>,
-    native: &[Function<'js>; 4],
+    native: &[Function<'js>; NATIVE],
 ) -> rquickjs::Result<Function<'js>> {
     let names: Vec<String> = shared.host.names().map(str::to_owned).collect();
     let (module, _) = module.eval()?;
     let install: Function<'js> = module.get("default")?;
-    let [now, random, log, host] = native.clone();
-    install.call((now, random, shared.now_ms(), log, names, host))
+    let [now, random, origin, log, host] = native.clone();
+    install.call((now, random, origin, log, names, host))
 }
 
 fn log_function<'js>(ctx: &Ctx<'js>, shared: &Rc<Shared>) -> rquickjs::Result<Function<'js>> {

@@ -21,7 +21,12 @@ export default (now, random, origin, log, hostNames, callHost) => {
     Native.prototype.constructor = Date;
     globalThis.Date = Date;
   }
-  hide(globalThis, "performance", { now: () => now() - origin, timeOrigin: origin });
+  hide(globalThis, "performance", {
+    now: () => now() - origin(),
+    get timeOrigin() {
+      return origin();
+    },
+  });
   Math.random = random;
 
   const Function = function Function() {

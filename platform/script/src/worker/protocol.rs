@@ -9,7 +9,7 @@ use crate::engine::Callee;
 use crate::error::ScriptError;
 use crate::limits::Limits;
 use crate::log::LogLevel;
-use crate::source::Source;
+use crate::source::{SentImport, Source};
 
 use super::request::ScriptClock;
 
@@ -56,6 +56,7 @@ pub(super) enum ModuleWire {
 #[derive(Serialize, Deserialize, Clone, PartialEq)]
 pub(super) struct ScriptWire {
     pub(super) source: Source,
+    pub(super) sent: Vec<SentImport>,
     /// With no time.
     pub(super) limits: Limits,
     pub(super) random_seed: u64,

@@ -9,7 +9,7 @@ use crate::engine::Callee;
 use crate::grants::HostFunctions;
 use crate::limits::Limits;
 use crate::log::LogSink;
-use crate::source::{ModuleSource, Source};
+use crate::source::{ModuleSource, SentImport, Source};
 
 /// What to do with a module once it is loaded.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,8 @@ pub struct Request {
     pub now_ms: f64,
     /// The seed of its `Math.random`.
     pub random_seed: u64,
+    /// Modules that are imported for sure; others are asked for by [`Port::sources`].
+    pub imports: Vec<SentImport>,
     /// Built-in modules by specifier, as JavaScript.
     pub virtual_modules: BTreeMap<String, String>,
     /// Whether its clock moves on from `now_ms`.
@@ -74,6 +76,7 @@ impl Request {
             limits: Limits::default(),
             now_ms: 0.0,
             random_seed: 0,
+            imports: Vec::new(),
             virtual_modules: BTreeMap::new(),
             clock: ScriptClock::default(),
             idle_export: None,

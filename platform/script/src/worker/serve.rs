@@ -1,6 +1,8 @@
 //! The worker's side: an engine per request (or kept), with everything it may reach relayed to the parent.
 
+use std::cell::RefCell;
 use std::io::{self, BufReader, Read, Write};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,12 +10,12 @@ use dispatch_os::time::{self, Instant};
 use serde_json::Value;
 
 use crate::cache::{Cache, CacheTrust, MemoryCache};
-use crate::engine::{Callee, Engine, Script, parse_json};
+use crate::engine::{Callee, Engine, Script, SequentialEngine, parse_json};
 use crate::error::{ErrorKind, ScriptError};
 use crate::grants::{ClockGrant, Grants, HostFunctions};
 use crate::limits::Limits;
 use crate::log::{LogLevel, LogSink};
-use crate::source::{ModuleSource, Source};
+use crate::source::{ModuleSource, SentImport, Source};
 
 use super::frame;
 use super::protocol::{ConsoleWire, FromWorker, ImportsWire, ModuleWire, RunWire, ScriptWire, ToWorker};
@@ -21,6 +23,8 @@ use super::request::ScriptClock;
 
 /// Modules kept between requests; the oldest goes first.
 pub(super) const MAX_KEPT_SCRIPTS: usize = 16;
+/// Engines kept for modules that serve one request: requests of one kind are alike but for their module.
+const MAX_FRESH_ENGINES: usize = 2;
 const OTHER_QUESTION: &str = "the parent answered another question";
 
 /// Serves requests until the input ends. A program calls this when it is started as a script worker, on its main
@@ -31,7 +35,7 @@ const OTHER_QUESTION: &str = "the parent answered another question";
 pub fn worker_main(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<()> {
     let pipe =
         Pipe(Arc::new(Mutex::new(PipeEnds { input: Box::new(BufReader::new(input)), output: Box::new(output) })));
-    let mut scripts = WorkerScripts { kept: Vec::new(), cache: Arc::default(), pipe: pipe.clone() };
+    let mut scripts = WorkerScripts { kept: Vec::new(), fresh: Vec::new(), cache: Arc::default(), pipe: pipe.clone() };
     pipe.send(&FromWorker::Ready)?;
     while let Some(message) = pipe.receive()? {
         let ToWorker::Run(run) = message else {
@@ -87,16 +91,25 @@ impl ModuleSource for Pipe {
     }
 }
 
-/// The same for a parent that finds packages too.
-struct PackagePipe(Pipe);
+/// What a module can import: what came with the request, and what the parent finds.
+struct WorkerImports {
+    sent: SentImports,
+    pipe: Pipe,
+    finds_packages: bool,
+}
 
-impl ModuleSource for PackagePipe {
+/// What came with the request that is being worked on.
+type SentImports = Rc<RefCell<Vec<SentImport>>>;
+
+impl ModuleSource for WorkerImports {
     fn load(&self, specifier: &str, referrer: &str) -> Result<Source, String> {
-        self.0.load(specifier, referrer)
+        let is_wanted = |import: &&SentImport| import.specifier == specifier && import.referrer == referrer;
+        let sent = self.sent.borrow().iter().find(is_wanted).map(|import| import.source.clone());
+        sent.map_or_else(|| self.pipe.load(specifier, referrer), Ok)
     }
 
     fn finds_packages(&self) -> bool {
-        true
+        self.finds_packages
     }
 }
 
@@ -106,10 +119,20 @@ struct LoadedScript {
     value_bytes: usize,
 }
 
+/// An engine that finds fresh globals for each module.
+struct FreshEngine {
+    /// All of a request but its module.
+    like: ScriptWire,
+    sent: SentImports,
+    engine: SequentialEngine,
+}
+
 /// What the worker keeps between requests.
 struct WorkerScripts {
     /// By the parent's number.
     kept: Vec<(u64, LoadedScript)>,
+    /// Engines for modules that serve one request.
+    fresh: Vec<FreshEngine>,
     /// Written by this process alone, so its bytecode can be trusted.
     cache: Arc<MemoryCache>,
     pipe: Pipe,
@@ -121,22 +144,60 @@ impl WorkerScripts {
         let deadline = time::now().checked_add(time);
         let budget = LoadBudget { time, deadline, clock, now_ms };
         let (number, loaded) = match module {
-            ModuleWire::Fresh(wire) => (None, self.load(&wire, &budget)?),
-            ModuleWire::New(number, wire) => (Some(number), self.load(&wire, &budget)?),
-            ModuleWire::Known(number) => (Some(number), self.take_kept(number, &budget)?),
+            ModuleWire::Fresh(wire) => return self.run_fresh(*wire, &budget, call),
+            ModuleWire::New(number, wire) => (number, self.load(&wire, &budget)?),
+            ModuleWire::Known(number) => (number, self.take_kept(number, &budget)?),
         };
         loaded.engine.set_clock(clock_grant(clock, now_ms));
         loaded.engine.set_time(time);
         loaded.engine.set_deadline(deadline);
         let outcome = act(&loaded.script, call, loaded.value_bytes);
         let is_stopped = matches!(&outcome, Err(error) if error.kind == ErrorKind::Deadline);
-        if let Some(number) = number.filter(|_| !is_stopped) {
+        if !is_stopped {
             if self.kept.len() >= MAX_KEPT_SCRIPTS {
                 self.kept.remove(0);
             }
             self.kept.push((number, loaded));
         }
         outcome
+    }
+
+    /// Runs a module with globals that no other has touched. Making them is what takes longest, so they are kept as they
+    /// were for the next module that gets the same.
+    fn run_fresh(
+        &mut self,
+        mut wire: ScriptWire,
+        budget: &LoadBudget,
+        call: Option<(Callee, Vec<String>)>,
+    ) -> Result<Value, ScriptError> {
+        let source = std::mem::replace(&mut wire.source, Source::new("", ""));
+        let sent = std::mem::take(&mut wire.sent);
+        let value_bytes = wire.limits.value_bytes;
+        let mut fresh = self.fresh_engine(wire, budget)?;
+        *fresh.sent.borrow_mut() = sent;
+        fresh.engine.set_clock(clock_grant(budget.clock, budget.now_ms));
+        fresh.engine.set_time(budget.time);
+        fresh.engine.set_deadline(budget.deadline);
+        let outcome = fresh.engine.run(&source, |script| act(script, call, value_bytes));
+        if !fresh.engine.is_stopped() {
+            fresh.engine.tidy();
+            self.fresh.push(fresh);
+        }
+        outcome
+    }
+
+    /// The engine that requests like this one use. It is taken out.
+    fn fresh_engine(&mut self, like: ScriptWire, budget: &LoadBudget) -> Result<FreshEngine, ScriptError> {
+        if let Some(at) = self.fresh.iter().position(|known| known.like == like) {
+            return Ok(self.fresh.remove(at));
+        }
+        if self.fresh.len() >= MAX_FRESH_ENGINES {
+            self.fresh.remove(0);
+        }
+        let limits = Limits { time: budget.time, ..like.limits.clone() };
+        let sent = SentImports::default();
+        let engine = SequentialEngine::plain(limits, self.grants(&like, &sent, budget))?;
+        Ok(FreshEngine { like, sent, engine })
     }
 
     /// A module of an earlier request, loaded again if it had to make room or was stopped.
@@ -152,28 +213,35 @@ impl WorkerScripts {
     }
 
     fn load(&self, wire: &ScriptWire, budget: &LoadBudget) -> Result<LoadedScript, ScriptError> {
-        let pipe = || self.pipe.clone();
-        let engine = Engine::new(
-            Limits { time: budget.time, ..wire.limits.clone() },
-            Grants {
-                clock: clock_grant(budget.clock, budget.now_ms),
-                idle_export: wire.idle_export.clone(),
-                random_seed: wire.random_seed,
-                log: (wire.console == ConsoleWire::Relayed).then(|| Box::new(pipe()) as _),
-                host: self.host_functions(wire),
-                virtual_modules: wire.virtual_modules.clone(),
-                sources: match wire.imports {
-                    ImportsWire::Refused => None,
-                    ImportsWire::Relayed => Some(Box::new(pipe()) as _),
-                    ImportsWire::AllRelayed => Some(Box::new(PackagePipe(pipe())) as _),
-                },
-                cache: Some(Cache::new(Arc::clone(&self.cache), CacheTrust::TextAndBytecode)),
-                ..Grants::default()
-            },
-        )?;
+        let limits = Limits { time: budget.time, ..wire.limits.clone() };
+        let sent = Rc::new(RefCell::new(wire.sent.clone()));
+        let engine = Engine::new(limits, self.grants(wire, &sent, budget))?;
         engine.set_deadline(budget.deadline);
         let script = engine.load(&wire.source)?;
         Ok(LoadedScript { script, engine, value_bytes: wire.limits.value_bytes })
+    }
+
+    /// What a module may reach: nothing here, and in the parent what the pipe brings there.
+    fn grants(&self, wire: &ScriptWire, sent: &SentImports, budget: &LoadBudget) -> Grants {
+        let pipe = || self.pipe.clone();
+        let imports = |finds_packages| -> Box<dyn ModuleSource> {
+            Box::new(WorkerImports { sent: Rc::clone(sent), pipe: pipe(), finds_packages })
+        };
+        Grants {
+            clock: clock_grant(budget.clock, budget.now_ms),
+            idle_export: wire.idle_export.clone(),
+            random_seed: wire.random_seed,
+            log: (wire.console == ConsoleWire::Relayed).then(|| Box::new(pipe()) as _),
+            host: self.host_functions(wire),
+            virtual_modules: wire.virtual_modules.clone(),
+            sources: match wire.imports {
+                ImportsWire::Refused => None,
+                ImportsWire::Relayed => Some(imports(false)),
+                ImportsWire::AllRelayed => Some(imports(true)),
+            },
+            cache: Some(Cache::new(Arc::clone(&self.cache), CacheTrust::TextAndBytecode)),
+            ..Grants::default()
+        }
     }
 
     fn host_functions(&self, wire: &ScriptWire) -> HostFunctions {

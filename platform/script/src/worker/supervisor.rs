@@ -74,6 +74,17 @@ impl Supervisor {
         }
     }
 
+    /// Starts the worker if none runs, so that the next request does not wait for that.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WorkerUnavailable`] when it cannot be started or died too often of late.
+    pub fn prepare(&self) -> Result<(), ScriptError> {
+        let mut state = self.lock();
+        let worker = self.take_worker(&mut state)?;
+        state.worker = Some(worker);
+        Ok(())
+    }
+
     /// Ends the worker, after the request that runs. The next request starts another.
     pub fn stop(&self) {
         let worker = self.lock().worker.take();
@@ -247,6 +258,7 @@ fn script_wire(request: &Request, port: &Port<'_>) -> Result<ScriptWire, ScriptE
     request.source.checked_text(&request.limits)?;
     Ok(ScriptWire {
         source: request.source.clone(),
+        sent: request.imports.clone(),
         limits: Limits { time: Duration::ZERO, ..request.limits.clone() },
         random_seed: request.random_seed,
         virtual_modules: request.virtual_modules.clone(),

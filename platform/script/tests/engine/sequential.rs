@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use dispatch_script::{Callee, ErrorKind, Grants, HostFunctions, Limits, LogLevel, SequentialEngine, Source};
+use dispatch_script::{
+    Callee, ClockGrant, ErrorKind, Grants, HostFunctions, Limits, LogLevel, SequentialEngine, Source,
+};
 use serde_json::json;
 
 const ADAPTER: &str = "export default ({ default: hook }) => ({ handle: (value) => hook(value) });";
@@ -78,6 +80,31 @@ fn failures_leave_the_engine_usable_and_the_log_in_order() {
     }
     let expected: Vec<String> = (0..20).map(|round| format!("run {round}")).collect();
     assert_eq!(*lines.borrow(), expected);
+}
+
+#[test]
+fn without_an_adapter_a_module_is_seen_as_it_is_and_begins_at_its_own_time() {
+    let limits = Limits { time: Duration::from_secs(60), ..Limits::default() };
+    let mut engine = SequentialEngine::plain(limits, Grants { random_seed: 7, ..Grants::default() }).unwrap();
+    let text = "export const made = performance.timeOrigin;
+        export default () => [Date.now(), performance.now(), Math.random()];";
+    let mut answers = Vec::new();
+    for now_ms in [1_000.0, 2_000.0] {
+        engine.set_clock(ClockGrant::Fixed(now_ms));
+        let asked = engine.run(&Source::new("module.js", text), |script| {
+            Ok((script.export("made")?, script.call(&Callee::export("default"), &[])?))
+        });
+        let (made, called) = asked.unwrap();
+        let now = json!(now_ms as u64);
+        assert_eq!((made.as_ref(), &called[0], &called[1]), (Some(&now), &now, &json!(0)));
+        answers.push(called[2].clone());
+        engine.tidy();
+    }
+    assert_eq!(answers[0], answers[1]);
+    engine.set_time(Duration::from_millis(10));
+    let endless = engine.run(&Source::new("module.js", "for (;;) {}"), |_| Ok(()));
+    assert_eq!(endless.unwrap_err().kind, ErrorKind::Deadline);
+    assert!(engine.is_stopped());
 }
 
 #[test]
