@@ -112,6 +112,7 @@ async fn start(host: &Host) -> Result<Arc<TurnScheduler>, ExtensionError> {
         sender: Mutex::default(),
         signal: Arc::clone(&scheduler.outbox),
         under_way: Mutex::default(),
+        some_wait: std::sync::atomic::AtomicBool::new(true),
     });
     let replies: Arc<dyn Outbox> = Arc::clone(&outbox) as _;
     host.provide(&OUTBOX, replies).map_err(ExtensionError::new)?;

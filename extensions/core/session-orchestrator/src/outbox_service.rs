@@ -2,9 +2,10 @@
 //! holds up no other.
 
 use crate::contract::{
-    Outbox, OutboxError, ReplyCount, ReplyFilter, ReplySender, ReplyView, SendAttempt, SendVerdict, SettledAs,
+    Outbox, OutboxError, ReplyCount, ReplyFilter, ReplySender, ReplyState, ReplyView, SendAttempt, SendVerdict,
+    SettledAs,
 };
-use crate::queue_store::{AttemptEnd, QueueStore, TakenReply};
+use crate::queue_store::{AttemptEnd, QueueStore, TakenReplies, TakenReply};
 use crate::reply_attempt::{arrived, may_have_arrived, not_sent, refused, too_late};
 use crate::turn_scheduler::TurnScheduler;
 use dispatch_contracts::BoxFuture;
@@ -12,7 +13,7 @@ use dispatch_durable_queue::WakeSignal;
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long one attempt may take; after that it may have arrived.
@@ -37,6 +38,8 @@ pub(crate) struct OutboxService {
     pub(crate) sender: Mutex<Option<Arc<dyn ReplySender>>>,
     pub(crate) signal: Arc<WakeSignal>,
     pub(crate) under_way: Mutex<UnderWay>,
+    /// Whether replies may wait for something else than being written.
+    pub(crate) some_wait: AtomicBool,
 }
 
 /// What is done with a reply that this process has taken.
@@ -84,7 +87,9 @@ impl Drop for SendingPlace {
         self.outbox.under_way().remove(&self.reply);
         self.outbox.scheduler.sending.fetch_sub(1, Ordering::Relaxed);
         // The next to the same target, or to a channel that had no place, can go now.
-        self.outbox.signal.wake();
+        if self.outbox.some_wait.load(Ordering::SeqCst) {
+            self.outbox.signal.wake();
+        }
     }
 }
 
@@ -130,6 +135,9 @@ impl OutboxService {
     }
 
     async fn pause(&self, looked_at_ms: u64) -> u64 {
+        if !self.some_wait.load(Ordering::SeqCst) {
+            return OUTBOX_POLL_MS;
+        }
         match self.store.next_reply_due(looked_at_ms).await {
             Ok(Some(at)) => at.saturating_sub(self.scheduler.now_ms()).clamp(1, OUTBOX_POLL_MS),
             Ok(None) | Err(_) => OUTBOX_POLL_MS,
@@ -150,17 +158,24 @@ impl OutboxService {
     /// Takes what is due now.
     async fn take_due(&self) -> Result<Vec<ReplyJob>, OutboxError> {
         let Some(sender) = self.sender() else { return Ok(Vec::new()) };
-        let mut jobs = Vec::new();
+        // Whatever ends during this look has the next one begin.
+        self.some_wait.store(true, Ordering::SeqCst);
+        let (mut jobs, mut some_wait) = (Vec::new(), false);
         for channel in self.store.waiting_channels().await?.into_iter().filter(|channel| sender.takes(channel)) {
             let busy = self.under_way().values().filter(|other| **other == channel).count();
             let free = u32::try_from(MAX_SENDING.saturating_sub(busy)).unwrap_or_default();
-            if free > 0 {
-                let (now, began) = (self.scheduler.now_ms(), self.scheduler.clock().monotonic_ms());
-                let owner = &self.scheduler.owner;
-                let taken = self.store.take_replies(&channel, owner, now, now + SEND_LEASE_MS, free).await?;
-                jobs.extend(taken.into_iter().map(|taken| ReplyJob::new(taken, ReplyWork::Send, &sender, began)));
+            if free == 0 {
+                some_wait = true;
+                continue;
             }
+            let (now, began) = (self.scheduler.now_ms(), self.scheduler.clock().monotonic_ms());
+            let owner = &self.scheduler.owner;
+            let TakenReplies { taken, some_wait: others_wait } =
+                self.store.take_replies(&channel, owner, now, now + SEND_LEASE_MS, free).await?;
+            some_wait |= others_wait;
+            jobs.extend(taken.into_iter().map(|taken| ReplyJob::new(taken, ReplyWork::Send, &sender, began)));
         }
+        self.some_wait.store(some_wait, Ordering::SeqCst);
         Ok(jobs)
     }
 
@@ -170,7 +185,12 @@ impl OutboxService {
             ReplyWork::Send => self.attempt(job).await,
             ReplyWork::FindOut => self.find_out(job, "its sender stopped").await,
         };
+        let waits_again = end.state == ReplyState::Pending;
         self.store_end(job, end).await;
+        if waits_again {
+            // When it is due has to be looked up.
+            self.signal.wake();
+        }
     }
 
     async fn attempt(&self, job: &ReplyJob) -> AttemptEnd {

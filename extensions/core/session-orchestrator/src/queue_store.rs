@@ -7,7 +7,7 @@ mod steps;
 pub(crate) mod tables;
 
 pub(crate) use approvals::QuestionStanding;
-pub(crate) use outbox::{AttemptEnd, OUTBOX_TOPIC, TakenReply};
+pub(crate) use outbox::{AttemptEnd, OUTBOX_TOPIC, TakenReplies, TakenReply};
 pub(crate) use requests::{
     Admission, Admitted, Claimant, ExpiredLeases, FinishedTurn, Lease, NewRow, NextTurn, RecordedRows, SessionRest,
     StartedTurn, TurnFinish, TurnStart,

@@ -64,6 +64,13 @@ pub(crate) struct TakenReply {
     pub(crate) owner: String,
 }
 
+/// The replies to a channel that this process takes.
+pub(crate) struct TakenReplies {
+    pub(crate) taken: Vec<TakenReply>,
+    /// Whether others wait for a later moment or for those before them.
+    pub(crate) some_wait: bool,
+}
+
 /// Where an attempt leaves a reply.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptEnd {
@@ -111,7 +118,7 @@ impl QueueStore {
         now_ms: u64,
         until_ms: u64,
         limit: u32,
-    ) -> Result<Vec<TakenReply>, OutboxError> {
+    ) -> Result<TakenReplies, OutboxError> {
         let (channel, owner) = (channel.to_owned(), owner.to_owned());
         let work = move |tx: &mut dyn Transaction| {
             let due = tx.query(&statement!(
@@ -125,7 +132,11 @@ impl QueueStore {
                 now_ms,
                 limit
             ))?;
-            due.iter().map(|record| take(tx, reply(record)?, &owner, now_ms, until_ms)).collect()
+            let taken = due.iter().map(|record| take(tx, reply(record)?, &owner, now_ms, until_ms));
+            let taken = taken.collect::<Result<_, OutboxError>>()?;
+            let waiting = "SELECT 1 FROM outbox WHERE channel = ?1 AND state = 'pending' LIMIT 1";
+            let some_wait = !tx.query(&statement!(waiting, &channel))?.is_empty();
+            Ok(TakenReplies { taken, some_wait })
         };
         transact(self.storage(), Keys::of([KEY]), work).await
     }

@@ -2,7 +2,7 @@
 //!
 //! Pure.
 
-use crate::contract::{DispatchId, DispatchState, DispatchView, Submission};
+use crate::contract::{DispatchId, DispatchState, DispatchView, HistoryUse, Submission};
 use crate::queue::WaitingInput;
 use crate::scope::{DispatchScope, RunnerScope};
 use dispatch_contracts::conversation::Row;
@@ -68,6 +68,13 @@ pub(crate) struct StartedTurn {
     /// The rows that the inputs became, with their places.
     pub(crate) rows: Vec<(u64, Row)>,
     pub(crate) persona: Option<String>,
+}
+
+impl StartedTurn {
+    /// What the turn reads of the session; inputs that share a turn have the same wishes.
+    pub(crate) fn history_use(&self) -> HistoryUse {
+        self.inputs.first().map(|input| input.submission.history).unwrap_or_default()
+    }
 }
 
 /// What a session does next.

@@ -1,7 +1,7 @@
 //! One leased session: turn after turn, as long as something is due and the lease is ours.
 
 use super::{RENEW_MS, TurnScheduler};
-use crate::contract::{SessionEvent, SessionNews};
+use crate::contract::{HistoryUse, SessionEvent, SessionNews};
 use crate::queue::LEASE_MS;
 use crate::queue_store::{Lease, NextTurn, QueueError, SessionRest, StartedTurn, TurnFinish, TurnStart};
 use crate::turn_environment::TurnEnvironment;
@@ -56,7 +56,10 @@ impl TurnScheduler {
         cancel: CancelToken,
     ) -> Result<SessionRest, QueueError> {
         self.announce(lease, &begun);
-        let history = self.store.history(lease, &begun.turn).await?;
+        let history = match begun.history_use() {
+            HistoryUse::Whole => self.store.history(lease, &begun.turn).await?,
+            HistoryUse::None => Vec::new(),
+        };
         let turn = begun.turn.clone();
         // A stop from outside must reach this turn and not the next one.
         let watched = cancel.clone();
