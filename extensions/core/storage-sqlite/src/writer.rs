@@ -141,6 +141,7 @@ fn commit(database: &Database, works: Vec<WriteJob>) {
     // A caller that went away before its work began has withdrawn it.
     let works: Vec<WriteJob> = works.into_iter().filter(|work| !work.reply.is_canceled()).collect();
     let Some(durability) = works.iter().map(|work| work.durability).max() else { return };
+    let bounds = if works.len() == 1 { WorkBounds::Transaction } else { WorkBounds::Savepoint };
     let mut rest = works.into_iter().peekable();
     while rest.peek().is_some() {
         if let Err(error) = database.set_durability(durability).and_then(|()| begin(database)) {
@@ -150,7 +151,7 @@ fn commit(database: &Database, works: Vec<WriteJob>) {
         let mut done = Vec::new();
         let mut lost = None;
         for work in rest.by_ref() {
-            match run(database, work.task) {
+            match run(database, work.task, bounds) {
                 WriteOutcome::Alone(answer) => done.push((work.reply, answer)),
                 WriteOutcome::GroupLost(error) => {
                     lost = Some(spread(&error));
@@ -182,8 +183,19 @@ fn begin(database: &Database) -> Result<(), StorageError> {
     database.refresh().inspect_err(|_| _ = database.command("ROLLBACK"))
 }
 
-fn run(database: &Database, task: WriteTask) -> WriteOutcome {
-    if let Err(error) = database.command("SAVEPOINT work") {
+/// What is rolled back with a work that fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WorkBounds {
+    /// The work, of several in a group. Each page that it changes is kept for that.
+    Savepoint,
+    /// The transaction: the work is all there is in it.
+    Transaction,
+}
+
+fn run(database: &Database, task: WriteTask, bounds: WorkBounds) -> WriteOutcome {
+    if bounds == WorkBounds::Savepoint
+        && let Err(error) = database.command("SAVEPOINT work")
+    {
         return WriteOutcome::GroupLost(error);
     }
     let answer = catch_unwind(AssertUnwindSafe(|| match task {
@@ -201,6 +213,12 @@ fn run(database: &Database, task: WriteTask) -> WriteOutcome {
     let answer = answer.and_then(kept);
     if database.connection.is_autocommit() {
         return WriteOutcome::GroupLost(answer.err().unwrap_or_else(|| gone(database)));
+    }
+    if bounds == WorkBounds::Transaction {
+        return match answer {
+            Ok(records) => WriteOutcome::Alone(Ok(records)),
+            Err(error) => WriteOutcome::GroupLost(error),
+        };
     }
     let undone = if answer.is_ok() { Ok(()) } else { database.command("ROLLBACK TO work") };
     match undone.and_then(|()| database.command("RELEASE work")) {
