@@ -2,7 +2,7 @@
 
 /// How many pools the threads of a process share. Each keeps what its threads needed at their busiest.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const POOLS: libc::c_int = 2;
+const POOLS: libc::c_int = 4;
 /// Blocks from this size on are given back at once, however many such blocks come and go.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE_BLOCK_BYTES: libc::c_int = 256 * 1024;
