@@ -1,5 +1,6 @@
 //! Loads extensions and settings again while the program runs, when their files change or somebody asks for it.
 
+mod request_files;
 mod watched_files;
 
 use crate::extension_choice::settings_schemas;

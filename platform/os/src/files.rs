@@ -4,6 +4,8 @@
 mod append;
 mod arriving;
 mod create;
+#[cfg(target_os = "linux")]
+mod finished;
 mod own;
 mod plain;
 mod private;
@@ -15,6 +17,8 @@ mod standing;
 pub use append::{AppendOptions, LineAppender, MAX_LINE_BYTES, TailRepair, append_line};
 pub use arriving::{InputEnd, read_standard_input};
 pub use create::{Access, create_dir_owner_only, create_new};
+#[cfg(target_os = "linux")]
+pub use finished::FinishedFiles;
 pub use own::{WriteAt, open_own};
 pub use plain::{
     DirEntry, File, FileType, Metadata, OpenOptions, Permissions, ReadDir, TryLockError, absolute, canonicalize, copy,

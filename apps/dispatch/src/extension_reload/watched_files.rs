@@ -1,9 +1,11 @@
 //! Watches the files that extensions and settings are read from.
 
+use super::request_files::{Heard, RequestFiles};
 use dispatch_os::files;
 use notify::event::{AccessKind, AccessMode};
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -56,6 +58,11 @@ impl WatchedPlaces {
         true
     }
 
+    /// Whether nothing but its own files is looked for in the data folder.
+    fn has_data_apart(&self) -> bool {
+        self.data != self.config && self.project.as_ref() != Some(&self.data)
+    }
+
     /// The folders that hold them, as they are now.
     fn folders(&self) -> BTreeSet<PathBuf> {
         let mut open = vec![self.data.clone(), self.config.clone()];
@@ -98,6 +105,8 @@ pub(super) struct WatchedFiles {
     watched: BTreeSet<PathBuf>,
     places: Arc<Mutex<WatchedPlaces>>,
     notices: Receiver<()>,
+    /// Those of the data folder, where the system can tell them apart from the database beside them.
+    requests: Option<RequestFiles>,
 }
 
 impl WatchedFiles {
@@ -106,6 +115,14 @@ impl WatchedFiles {
         let (notice, notices) = channel(1);
         let shared = Arc::new(Mutex::new(places.clone()));
         let known = Arc::clone(&shared);
+        let (names, told) = (Arc::clone(&shared), notice.clone());
+        let tell_requests = move |name: Option<&OsStr>| {
+            let places = names.lock().unwrap_or_else(PoisonError::into_inner);
+            if name.is_none_or(|name| places.requests.iter().any(|known| name == known.as_str())) {
+                let _ = told.try_send(());
+            }
+            if told.is_closed() { Heard::Enough } else { Heard::GoOn }
+        };
         let handler = move |event: notify::Result<notify::Event>| {
             let concerns = |event: &notify::Event| {
                 let places = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +135,8 @@ impl WatchedFiles {
             let _ = notice.try_send(());
         };
         let watcher = RecommendedWatcher::new(handler, Config::default().with_follow_symlinks(false))?;
-        let mut files = Self { watcher, watched: BTreeSet::new(), places: shared, notices };
+        let requests = RequestFiles::open(tell_requests);
+        let mut files = Self { watcher, watched: BTreeSet::new(), places: shared, notices, requests };
         files.watch(places);
         Ok(files)
     }
@@ -126,7 +144,10 @@ impl WatchedFiles {
     /// Watches what is there now, and says whether that is more than before: what was written into a folder before it was
     /// watched, nobody saw.
     pub(super) fn watch(&mut self, places: WatchedPlaces) -> bool {
-        let wanted = places.folders();
+        let mut wanted = places.folders();
+        if self.requests.as_ref().is_some_and(|requests| places.has_data_apart() && requests.watch(&places.data)) {
+            wanted.remove(&places.data);
+        }
         *self.places.lock().unwrap_or_else(PoisonError::into_inner) = places;
         for gone in self.watched.difference(&wanted) {
             // The system has ended it already if the folder is gone.
