@@ -193,6 +193,7 @@ fn router(host: &Host, journal: Arc<Journal>, hooks: Arc<dyn HookRunning>) -> Re
         signal: dispatch_durable_queue::WakeSignal::default(),
         decided: dispatch_durable_queue::WakeSignal::default(),
         routing: std::sync::atomic::AtomicUsize::new(0),
+        looked_through: std::sync::atomic::AtomicU64::new(0),
         stopping: std::sync::atomic::AtomicBool::new(false),
     }))
 }

@@ -34,7 +34,7 @@ pub(crate) struct ReadyHook {
 impl ReadyHook {
     /// Whether it looks at events of a channel.
     pub(crate) fn sees(&self, channel: &str) -> bool {
-        self.meta.channels.as_ref().is_none_or(|channels| channels.iter().any(|known| known == channel))
+        self.meta.sees(channel)
     }
 }
 
@@ -87,6 +87,16 @@ impl HookCatalogue {
             hook
         });
         Ok(named.collect())
+    }
+
+    /// Whether it is known, without asking any, that no hook looks at events of a channel.
+    pub(crate) fn ignores(&self, channel: &str) -> bool {
+        let metas = self.metas.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_blind = |file: &HookFile| match metas.get(&file.version).map(|known| &known.meta) {
+            Some(Ok(meta)) if file.trust == HookTrust::Approved => !meta.sees(channel),
+            _ => false,
+        };
+        self.files().iter().all(is_blind)
     }
 
     /// The files of the hooks, as they are or were a moment ago.

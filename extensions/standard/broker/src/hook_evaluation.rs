@@ -62,6 +62,13 @@ pub(crate) struct HookMeta {
     pub(crate) channels: Option<Vec<String>>,
 }
 
+impl HookMeta {
+    /// Whether the hook looks at events of a channel.
+    pub(crate) fn sees(&self, channel: &str) -> bool {
+        self.channels.as_ref().is_none_or(|channels| channels.iter().any(|known| known == channel))
+    }
+}
+
 /// What a hook may ask; all of it only reads.
 pub(crate) trait HookQuestions: Send + Sync {
     /// The answer to a question with its argument.

@@ -40,6 +40,13 @@ pub(crate) struct RouteClaim {
     pub(crate) limit: u32,
 }
 
+/// What came of a claim.
+pub(crate) struct ClaimedEvents {
+    pub(crate) taken: Vec<OpenEvent>,
+    /// Whether others wait that nobody holds.
+    pub(crate) some_wait: bool,
+}
+
 /// What one hook decided about an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Invocation {
@@ -159,44 +166,8 @@ impl Journal {
         Ok(found.first().map(|record| record.unsigned(0)).transpose()?.unwrap_or(0))
     }
 
-    /// Notes new events of a workspace, and that everything up to `through` was looked at.
-    pub(crate) async fn open_events(
-        &self,
-        workspace: &str,
-        events: Vec<Event>,
-        through: u64,
-        now_ms: u64,
-    ) -> Result<(), StorageError> {
-        let (workspace, key) = (workspace.to_owned(), route_key(workspace));
-        let work = move |tx: &mut dyn Transaction| {
-            for event in &events {
-                tx.execute(&statement!(
-                    "INSERT INTO event_routes (event, sequence, workspace, conversation, state, fence, lease_until,
-                                               not_before, attempts, hops, at)
-                     VALUES (?1, ?2, ?3, ?4, 'open', 0, 0, 0, 0, ?5, ?6) ON CONFLICT (event) DO NOTHING",
-                    &event.id,
-                    event.sequence,
-                    &workspace,
-                    conversation(event),
-                    event.origin.as_ref().map_or(0, |origin| origin.hops),
-                    now_ms
-                ))?;
-            }
-            tx.execute(&statement!(
-                "INSERT INTO route_cursors (workspace, sequence) VALUES (?1, ?2)
-                 ON CONFLICT (workspace) DO UPDATE SET sequence = excluded.sequence
-                 WHERE route_cursors.sequence < excluded.sequence",
-                &workspace,
-                through
-            ))?;
-            Ok::<(), StorageError>(())
-        };
-        // What a crash undoes here is looked at again.
-        transact_with(self.storage.as_ref(), Keys::of([key]), Durability::Process, work).await
-    }
-
     /// Takes open events that nobody holds, the oldest of each conversation.
-    pub(crate) async fn claim(&self, claim: RouteClaim) -> Result<Vec<OpenEvent>, StorageError> {
+    pub(crate) async fn claim(&self, claim: RouteClaim) -> Result<ClaimedEvents, StorageError> {
         let key = route_key(&claim.workspace);
         let work = move |tx: &mut dyn Transaction| {
             let mut taken = Vec::new();
@@ -219,7 +190,10 @@ impl Journal {
                     taken.push(event);
                 }
             }
-            Ok::<_, StorageError>(taken)
+            let waiting =
+                "SELECT 1 FROM event_routes WHERE workspace = ?1 AND state = 'open' AND owner IS NULL LIMIT 1";
+            let some_wait = !tx.query(&statement!(waiting, &claim.workspace))?.is_empty();
+            Ok::<_, StorageError>(ClaimedEvents { taken, some_wait })
         };
         // What a crash undoes here is claimed again.
         transact_with(self.storage.as_ref(), Keys::of([key]), Durability::Process, work).await
@@ -351,7 +325,7 @@ fn claimable(claim: &RouteClaim) -> Statement {
 }
 
 /// What must be routed one after the other.
-fn conversation(event: &Event) -> String {
+pub(crate) fn conversation(event: &Event) -> String {
     serde_json::json!([event.channel, event.account_id, event.peer_id]).to_string()
 }
 
@@ -367,7 +341,7 @@ fn hook_key(origin: &str, hook: &str) -> String {
     format!("hook:{origin}:{hook}")
 }
 
-fn route_key(workspace: &str) -> String {
+pub(crate) fn route_key(workspace: &str) -> String {
     format!("route:{workspace}")
 }
 

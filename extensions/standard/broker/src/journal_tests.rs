@@ -1,6 +1,7 @@
 //! The journal on real storage: what is held or has to wait takes no place of what is not.
 
 use crate::dispatch_plan::SenderStanding;
+use crate::event_intake::{EventIntake, UnroutedEvent};
 use crate::hook_result::read_result;
 use crate::journal::{HookOutcome, Invocation, Journal, OpenEvent, RouteClaim, RoutedEvent};
 use crate::tables::MIGRATIONS;
@@ -60,23 +61,64 @@ fn ids(taken: &[OpenEvent]) -> Vec<&str> {
 
 fn open(journal: &Journal, numbers: std::ops::RangeInclusive<u64>) {
     let through = *numbers.end();
-    wait(journal.open_events(WORKSPACE, numbers.map(event).collect(), through, NOW_MS)).unwrap();
+    let events = numbers.map(|number| UnroutedEvent { event: event(number), needs_hooks: true }).collect();
+    let noted = wait(journal.note_events(EventIntake { claim: claim("nobody", 0), events, through })).unwrap();
+    assert!(noted.taken.is_empty() && noted.some_wait, "nobody had room for any");
 }
 
 #[test]
 fn events_that_others_route_take_no_place_in_a_claim() {
     on_both(|journal| {
         open(journal, 1..=6);
-        assert_eq!(ids(&wait(journal.claim(claim("a", 2))).unwrap()), ["cli:1", "cli:2"]);
+        assert_eq!(ids(&wait(journal.claim(claim("a", 2))).unwrap().taken), ["cli:1", "cli:2"]);
         // Two are held: a claim of two still finds two.
-        assert_eq!(ids(&wait(journal.claim(claim("a", 2))).unwrap()), ["cli:3", "cli:4"]);
-        assert_eq!(ids(&wait(journal.claim(claim("b", 9))).unwrap()), ["cli:5", "cli:6"]);
-        assert!(wait(journal.claim(claim("b", 9))).unwrap().is_empty(), "all are held");
+        assert_eq!(ids(&wait(journal.claim(claim("a", 2))).unwrap().taken), ["cli:3", "cli:4"]);
+        assert_eq!(ids(&wait(journal.claim(claim("b", 9))).unwrap().taken), ["cli:5", "cli:6"]);
+        assert!(wait(journal.claim(claim("b", 9))).unwrap().taken.is_empty(), "all are held");
         let after_a = RouteClaim { dead: vec!["a".to_owned()], ..claim("b", 9) };
-        let taken = wait(journal.claim(after_a)).unwrap();
+        let taken = wait(journal.claim(after_a)).unwrap().taken;
         assert_eq!((taken.len(), taken[0].fence), (4, 2), "what a dead process held is free");
         let late = RouteClaim { now_ms: NOW_MS + 30_000, until_ms: NOW_MS + 60_000, ..claim("c", 9) };
-        assert_eq!(wait(journal.claim(late)).unwrap().len(), 6, "leases have run out");
+        assert_eq!(wait(journal.claim(late)).unwrap().taken.len(), 6, "leases have run out");
+    });
+}
+
+#[test]
+fn new_events_are_taken_with_their_noting_and_those_that_no_hook_sees_are_over() {
+    on_both(|journal| {
+        let unrouted = |number: u64, peer: &str, needs_hooks| {
+            let event = Event { peer_id: peer.to_owned(), ..event(number) };
+            UnroutedEvent { event, needs_hooks }
+        };
+        let noted = || {
+            let events = vec![
+                unrouted(1, "ann", true),
+                unrouted(2, "ann", true),
+                unrouted(3, "bob", false),
+                unrouted(4, "bob", true),
+                unrouted(5, "eve", true),
+            ];
+            wait(journal.note_events(EventIntake { claim: claim("a", 2), events, through: 5 })).unwrap()
+        };
+        let first = noted();
+        let taken: Vec<(&str, &str)> =
+            first.taken.iter().map(|(open, event)| (open.event.as_str(), event.id.as_str())).collect();
+        assert_eq!(
+            taken,
+            [("cli:1", "cli:1"), ("cli:4", "cli:4")],
+            "one of a conversation, and no more than asked for"
+        );
+        assert!(first.some_wait);
+        assert!(wait(journal.is_routed("cli:3")).unwrap() && !wait(journal.is_routed("cli:4")).unwrap());
+        assert_eq!(wait(journal.cursor(WORKSPACE)).unwrap(), 5);
+        let again = noted();
+        assert!(again.taken.is_empty() && again.some_wait, "another process may have noted them");
+        let others = wait(journal.claim(claim("b", 9))).unwrap();
+        assert_eq!((ids(&others.taken), others.some_wait), (vec!["cli:5"], true), "the second waits for the first");
+        let (open, _) = first.taken.into_iter().next().unwrap();
+        assert!(decided(journal, open, "a", json!({"fire": false})), "what was taken can be decided");
+        let others = wait(journal.claim(claim("b", 9))).unwrap();
+        assert_eq!((ids(&others.taken), others.some_wait), (vec!["cli:2"], false));
     });
 }
 
@@ -116,7 +158,7 @@ fn decided(journal: &Journal, open: OpenEvent, owner: &str, result: serde_json::
 fn a_full_session_takes_no_place_of_others_in_the_hand_over() {
     on_both(|journal| {
         open(journal, 1..=3);
-        for open in wait(journal.claim(claim("a", 9))).unwrap() {
+        for open in wait(journal.claim(claim("a", 9))).unwrap().taken {
             let session = if open.event == "cli:3" { "free" } else { "full" };
             assert!(decided(journal, open, "a", json!({"fire": true, "routing": {"session": session}})));
         }
@@ -136,8 +178,8 @@ fn a_full_session_takes_no_place_of_others_in_the_hand_over() {
 fn whoever_lost_an_event_decides_nothing_and_a_hook_disables_itself_once() {
     on_both(|journal| {
         open(journal, 1..=2);
-        let stopped = wait(journal.claim(claim("a", 9))).unwrap();
-        let taken = wait(journal.claim(RouteClaim { dead: vec!["a".to_owned()], ..claim("b", 9) })).unwrap();
+        let stopped = wait(journal.claim(claim("a", 9))).unwrap().taken;
+        let taken = wait(journal.claim(RouteClaim { dead: vec!["a".to_owned()], ..claim("b", 9) })).unwrap().taken;
         let once = json!({"fire": true, "disableHook": true});
         assert!(!decided(journal, stopped[0].clone(), "a", once.clone()), "it was taken over");
         for open in taken {

@@ -5,6 +5,7 @@
 pub mod contract;
 
 mod dispatch_plan;
+mod event_intake;
 mod event_receipts;
 mod extension;
 mod hand_over;

@@ -2,6 +2,7 @@
 //! their sessions.
 
 use crate::dispatch_plan::{MAX_HOPS, PlannedDispatch, SenderStanding};
+use crate::event_intake::{EventIntake, UnroutedEvent};
 use crate::hook_catalogue::{HookCatalogue, ReadyHook};
 use crate::hook_evaluation::{Evaluation, HookFailure};
 use crate::hook_files::HookTrust;
@@ -19,10 +20,10 @@ use dispatch_redact::Redactor;
 use ext_event_ledger::contract::{Event, EventLedger, LedgerError};
 use ext_session_orchestrator::contract::{DispatchId, HistoryUse, MessageSender, Sessions, Submission};
 use futures_util::StreamExt;
-use futures_util::future::{join_all, select};
+use futures_util::future::{Either, join_all, select};
 use serde_json::{Map, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// How many events are routed at once.
 const MAX_ROUTING: usize = 32;
@@ -64,7 +65,20 @@ pub(crate) struct Router {
     pub(crate) decided: WakeSignal,
     /// How many events are being routed.
     pub(crate) routing: AtomicUsize,
+    /// How far this process has looked at the ledger.
+    pub(crate) looked_through: AtomicU64,
     pub(crate) stopping: AtomicBool,
+}
+
+/// What is looked at next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// What this process stored.
+    Ledger,
+    /// What waits for its turn.
+    Waiting,
+    /// What other processes stored and left behind too.
+    Everywhere,
 }
 
 /// Why an event could not be routed now.
@@ -84,33 +98,40 @@ impl Router {
         let mut appended = self.ledger.listen();
         let mut woken = self.signal.listen();
         let (mut dead, mut asked_at) = (Vec::new(), None::<u64>);
+        let (mut look, mut some_wait) = (Look::Everywhere, true);
         while !self.stopping.load(Ordering::Relaxed) {
             let now = self.clock.monotonic_ms();
             if asked_at.is_none_or(|at| now.saturating_sub(at) >= POLL_MS) {
                 asked_at = Some(now);
                 dead = self.dead_owners().await;
+                look = Look::Everywhere;
             }
-            let has_more = match self.take_up(&dead).await {
-                Ok(has_more) => has_more,
-                Err(error) => {
-                    (self.log)(Level::Warn, format!("events cannot be routed: {error}"));
-                    false
-                }
+            let taken_up = self.take_up(look, &dead, &mut some_wait).await;
+            match &taken_up {
+                // The ledger has more.
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => (self.log)(Level::Warn, format!("events cannot be routed: {error}")),
+            }
+            let waited = select(select(appended.next(), woken.next()), self.clock.sleep_ms(POLL_MS)).await;
+            look = match waited {
+                Either::Left((Either::Left(_), _)) if taken_up.is_ok() => Look::Ledger,
+                Either::Left((Either::Right(_), _)) if taken_up.is_ok() => Look::Waiting,
+                _ => Look::Everywhere,
             };
-            if !has_more {
-                select(select(appended.next(), woken.next()), self.clock.sleep_ms(POLL_MS)).await;
-            }
         }
     }
 
-    /// Routes one event in the background.
-    fn start(self: &Arc<Self>, open: OpenEvent) {
+    /// Routes one event in the background. It is read if it is not known.
+    fn start(self: &Arc<Self>, open: OpenEvent, known: Option<Event>) {
         self.routing.fetch_add(1, Ordering::Relaxed);
         let this = Arc::clone(self);
         (self.spawn)(Box::pin(async move {
-            this.route_or_postpone(open).await;
+            let has_fired = this.route_or_postpone(open, known).await;
             this.routing.fetch_sub(1, Ordering::Relaxed);
-            this.decided.wake();
+            if has_fired {
+                this.decided.wake();
+            }
             this.signal.wake();
         }));
     }
@@ -139,29 +160,59 @@ impl Router {
         self.decided.wake();
     }
 
-    /// Notes what is new in the ledger and starts what is due. Says whether the ledger has more.
-    async fn take_up(self: &Arc<Self>, dead: &[String]) -> Result<bool, RouteError> {
-        let cursor = self.journal.cursor(&self.workspace).await?;
-        let new = self.ledger.after(cursor, PAGE).await?;
-        let has_more = new.len() as u64 >= u64::from(PAGE);
-        if let Some(through) = new.last().map(|event| event.sequence) {
-            let own = new.into_iter().filter(|event| self.is_own(event)).collect();
-            self.journal.open_events(&self.workspace, own, through, self.clock.now_ms()).await?;
+    /// Notes what is new in the ledger and starts what is due. Says whether the ledger has more. `some_wait` is whether
+    /// events may wait that a claim could take.
+    async fn take_up(self: &Arc<Self>, look: Look, dead: &[String], some_wait: &mut bool) -> Result<bool, RouteError> {
+        let mut has_more = false;
+        if look != Look::Waiting {
+            let cursor = self.cursor(look).await?;
+            let new = self.ledger.after(cursor, PAGE).await?;
+            has_more = new.len() as u64 >= u64::from(PAGE);
+            if let Some(through) = new.last().map(|event| event.sequence) {
+                let own = new.into_iter().filter(|event| self.is_own(event));
+                let events = own.map(|event| UnroutedEvent { needs_hooks: self.needs_hooks(&event), event }).collect();
+                let noted = self.journal.note_events(EventIntake { claim: self.claim(dead), events, through }).await?;
+                self.looked_through.store(through, Ordering::Relaxed);
+                noted.taken.into_iter().for_each(|(open, event)| self.start(open, Some(event)));
+                *some_wait |= noted.some_wait;
+            }
         }
-        let free = MAX_ROUTING.saturating_sub(self.routing.load(Ordering::Relaxed));
-        if free > 0 {
-            let now_ms = self.clock.now_ms();
-            let claim = RouteClaim {
-                workspace: self.workspace.clone(),
-                owner: self.owner.clone(),
-                dead: dead.to_vec(),
-                now_ms,
-                until_ms: now_ms + LEASE_SPARE_MS + self.hooks.runner.longest_ms(),
-                limit: u32::try_from(free).unwrap_or(u32::MAX),
-            };
-            self.journal.claim(claim).await?.into_iter().for_each(|open| self.start(open));
+        let claim = self.claim(dead);
+        if claim.limit > 0 && (*some_wait || look == Look::Everywhere) {
+            let claimed = self.journal.claim(claim).await?;
+            claimed.taken.into_iter().for_each(|open| self.start(open, None));
+            *some_wait = claimed.some_wait;
         }
         Ok(has_more)
+    }
+
+    /// What this process would take now.
+    fn claim(&self, dead: &[String]) -> RouteClaim {
+        let free = MAX_ROUTING.saturating_sub(self.routing.load(Ordering::Relaxed));
+        let now_ms = self.clock.now_ms();
+        RouteClaim {
+            workspace: self.workspace.clone(),
+            owner: self.owner.clone(),
+            dead: dead.to_vec(),
+            now_ms,
+            until_ms: now_ms + LEASE_SPARE_MS + self.hooks.runner.longest_ms(),
+            limit: u32::try_from(free).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// How far the ledger was looked at: by this process, or at times by any of the workspace.
+    async fn cursor(&self, look: Look) -> Result<u64, RouteError> {
+        let own = self.looked_through.load(Ordering::Relaxed);
+        if look == Look::Ledger && own > 0 {
+            return Ok(own);
+        }
+        Ok(self.journal.cursor(&self.workspace).await?)
+    }
+
+    /// Whether anything has to be asked or journaled about an event.
+    fn needs_hooks(&self, event: &Event) -> bool {
+        let hops = event.origin.as_ref().map_or(0, |origin| origin.hops);
+        hops > MAX_HOPS || !self.hooks.ignores(&event.channel)
     }
 
     /// Whether an event came in for this workspace, or for none in particular.
@@ -170,21 +221,33 @@ impl Router {
         workspace.is_none_or(|workspace| workspace == self.workspace)
     }
 
-    async fn route_or_postpone(&self, open: OpenEvent) {
-        if let Err(error) = self.route(&open).await {
-            (self.log)(Level::Warn, format!("event `{}` is routed later: {error}", open.event));
-            // What cannot be stored now is claimed again when its lease ends.
-            let _ = self.journal.postpone(&open, &self.owner, self.clock.now_ms() + RETRY_MS).await;
+    /// Says whether a hook fired.
+    async fn route_or_postpone(&self, open: OpenEvent, known: Option<Event>) -> bool {
+        match self.route(&open, known).await {
+            Ok(has_fired) => has_fired,
+            Err(error) => {
+                (self.log)(Level::Warn, format!("event `{}` is routed later: {error}", open.event));
+                // What cannot be stored now is claimed again when its lease ends.
+                let _ = self.journal.postpone(&open, &self.owner, self.clock.now_ms() + RETRY_MS).await;
+                false
+            }
         }
     }
 
-    async fn route(&self, open: &OpenEvent) -> Result<(), RouteError> {
-        let Some(event) = self.ledger.get(&open.event).await? else { return Ok(()) };
+    async fn route(&self, open: &OpenEvent, known: Option<Event>) -> Result<bool, RouteError> {
+        let event = match known {
+            Some(event) => event,
+            None => match self.ledger.get(&open.event).await? {
+                Some(event) => event,
+                None => return Ok(false),
+            },
+        };
         let sender = self.senders.standing(self.ledger.as_ref(), &event).await?;
         let hops = event.origin.as_ref().map_or(0, |origin| origin.hops);
         let invocations =
             if hops > MAX_HOPS { vec![stopped(hops)] } else { self.ask_hooks(&event, &sender, open.attempts).await? };
-        let earlier = match (&event.thread_id, invocations.iter().any(|it| it.outcome == HookOutcome::Fired)) {
+        let has_fired = invocations.iter().any(|it| it.outcome == HookOutcome::Fired);
+        let earlier = match (&event.thread_id, has_fired) {
             (Some(_), true) => readable(&event, self.ledger.thread_history(&event, THREAD_EVENTS).await?),
             _ => Vec::new(),
         };
@@ -200,7 +263,7 @@ impl Router {
             now_ms: self.clock.now_ms(),
         };
         self.journal.decide(routed).await?;
-        Ok(())
+        Ok(has_fired)
     }
 
     /// Asks all hooks at once. Those that must not run are named too.
