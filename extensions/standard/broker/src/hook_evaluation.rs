@@ -7,7 +7,8 @@ use dispatch_contracts::folders::Folders;
 use dispatch_contracts::ports::Clock;
 use dispatch_os::threads::KeptThreads;
 use dispatch_script::{
-    Action, Callee, ErrorKind, HostFunctions, Limits, LogLevel, LogSink, Port, Request, ScriptError, Source, Supervisor,
+    Action, Callee, ErrorKind, HostFunctions, Limits, LogLevel, LogSink, Port, Request, ScriptError, SentImport,
+    Source, Supervisor,
 };
 use ext_event_ledger::contract::Event;
 use futures_channel::mpsc::{UnboundedSender, unbounded};
@@ -28,8 +29,10 @@ const ENTRY_NAME: &str = "route-entry.mjs";
 const LOAD_MS: u64 = 10_000;
 /// How long the answer to a question of a hook may take.
 const ANSWER: Duration = Duration::from_secs(10);
-/// A hook that takes longer than this gets its worker replaced, so that others need not wait for it.
-const LONG_MS: u64 = 50;
+/// Others need not wait for the worker of a hook that takes longer than this: there is another.
+const LATE_MS: u64 = 5;
+/// A hook that takes so much longer still runs apart from others until it is known better.
+const LONG_MS: u64 = 45;
 /// The most lines of a hook's console that are kept.
 const MAX_LOG_LINES: usize = 100;
 
@@ -148,12 +151,17 @@ impl HookRunner {
         };
         let lines = Arc::new(HookLog::default());
         let running = self.converse(worker.supervisor(), file, request, questions, &lines).boxed();
-        let returned = match select(running, self.clock.sleep_ms(LONG_MS)).await {
+        let returned = match select(running, self.clock.sleep_ms(LATE_MS)).await {
             Either::Left((returned, _)) => returned,
             Either::Right(((), running)) => {
-                worker.replace();
-                self.workers.note_long(&file.version);
-                running.await
+                worker.note_late();
+                match select(running, self.clock.sleep_ms(LONG_MS)).await {
+                    Either::Left((returned, _)) => returned,
+                    Either::Right(((), running)) => {
+                        self.workers.note_long(&file.version);
+                        running.await
+                    }
+                }
             }
         };
         (returned, lines.take())
@@ -260,12 +268,14 @@ fn put(ask: &UnboundedSender<HookQuestion>, arguments: &[Value]) -> Result<Value
 
 /// The version of the hook is part of the text, so that nothing compiled for another version is used for it.
 fn request(file: &HookFile, action: Action, time_ms: u64, now_ms: u64) -> Request {
-    let import = format!("import * as routing from {};", json!(format!("./{}", file.name)));
+    let specifier = format!("./{}", file.name);
+    let import = format!("import * as routing from {};", json!(specifier));
+    let hook = SentImport { specifier, referrer: ENTRY_NAME.to_owned(), source: file.source() };
     let source = Source::new(ENTRY_NAME, format!("// {}\n{import}\n{ENTRY}", file.version));
     let limits = Limits { time: Duration::from_millis(time_ms), ..Limits::default() };
     #[expect(clippy::cast_precision_loss, reason = "a time in milliseconds fits")]
     let now_ms = now_ms as f64;
-    Request { limits, now_ms, ..Request::new(source, action) }
+    Request { limits, now_ms, imports: vec![hook], ..Request::new(source, action) }
 }
 
 /// What a hook writes to its console.

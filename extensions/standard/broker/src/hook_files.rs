@@ -69,6 +69,11 @@ impl HookFile {
         }
     }
 
+    /// The module.
+    pub(crate) fn source(&self) -> Source {
+        Source::new(self.name.clone(), self.text.clone()).with_digest(self.version.clone())
+    }
+
     /// The id of a hook that names none.
     pub(crate) fn stem(&self) -> String {
         let stem = self.name.rsplit_once('.').map_or(self.name.as_str(), |(stem, _)| stem);
@@ -161,7 +166,7 @@ impl ModuleSource for HookImports {
         }
         let name = wanted.to_string_lossy().into_owned();
         if name == self.file.name {
-            return Ok(Source::new(name, self.file.text.clone()).with_digest(self.file.version.clone()));
+            return Ok(self.file.source());
         }
         let path = self.file.folder.join(&wanted);
         let real = dispatch_os::files::canonicalize(&path).map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
 //! The script workers that routing hooks run in: several at a time, and a hook that hangs keeps none of them from others.
 
+use crate::spare_workers::SpareWorkers;
 use dispatch_os::environment::current_program;
 use dispatch_os::threads::parallelism;
 use dispatch_script::{Supervisor, SupervisorLimits, WorkerCommand};
@@ -15,7 +16,7 @@ const WORKER_COMMAND: &str = "script-worker";
 const WORKERS: [usize; 2] = [2, 8];
 /// How many hooks that run for long are begun at once.
 const SLOW_WORKERS: usize = 2;
-/// The most workers that are added to a pool in the place of those that are busy for long.
+/// The most workers that are added to a pool beside those that are late.
 const MAX_ADDED: usize = 4;
 /// How long a worker may take to start on a machine that has other things to do.
 const START: Duration = Duration::from_secs(30);
@@ -49,16 +50,13 @@ pub(crate) struct HookWorkers {
 impl HookWorkers {
     pub(crate) fn new() -> Result<Self, String> {
         let program = current_program().map_err(|error| error.to_string())?;
+        let spares = SpareWorkers::new(move || {
+            let command = WorkerCommand::new(program.clone(), [WORKER_COMMAND]);
+            Supervisor::new(command, SupervisorLimits { start: START, ..SupervisorLimits::default() })
+        });
         let [fewest, most] = WORKERS;
-        let pool = |workers: usize| {
-            let program = program.clone();
-            WorkerPool::new(workers, move || {
-                let command = WorkerCommand::new(program.clone(), [WORKER_COMMAND]);
-                Arc::new(Supervisor::new(command, SupervisorLimits { start: START, ..SupervisorLimits::default() }))
-            })
-        };
-        let usual = pool(parallelism().clamp(fewest, most));
-        Ok(Self { usual, slow: pool(SLOW_WORKERS), delays: Mutex::default() })
+        let usual = WorkerPool::new(parallelism().clamp(fewest, most), spares.clone());
+        Ok(Self { usual, slow: WorkerPool::new(SLOW_WORKERS, spares), delays: Mutex::default() })
     }
 
     fn delays(&self) -> MutexGuard<'_, BTreeMap<String, HookDelay>> {
@@ -99,31 +97,27 @@ impl HookWorkers {
 
 /// Workers that are handed out one at a time, in the order they were asked for.
 pub(crate) struct WorkerPool {
+    /// How many there are when none is late.
+    size: usize,
     state: Mutex<PoolState>,
-    more: Box<dyn Fn() -> Arc<Supervisor> + Send + Sync>,
+    spares: SpareWorkers,
 }
 
+#[derive(Default)]
 struct PoolState {
     idle: Vec<Arc<Supervisor>>,
     waiting: VecDeque<oneshot::Sender<Arc<Supervisor>>>,
-    /// How many workers were added in the place of those that are busy for long.
-    added: usize,
-}
-
-impl PoolState {
-    /// Counts a worker that is added; `false` if there are too many.
-    fn add_one(&mut self) -> bool {
-        let has_room = self.added < MAX_ADDED;
-        self.added += usize::from(has_room);
-        has_room
-    }
+    /// How many there are, on loan or not.
+    workers: usize,
+    /// How many of those on loan are late.
+    late: usize,
 }
 
 /// A worker on loan; it goes back when this is dropped.
 pub(crate) struct LentWorker<'a> {
     pool: &'a WorkerPool,
     supervisor: Arc<Supervisor>,
-    is_replaced: AtomicBool,
+    is_late: AtomicBool,
 }
 
 impl LentWorker<'_> {
@@ -131,24 +125,37 @@ impl LentWorker<'_> {
         &self.supervisor
     }
 
-    /// Gives the pool another worker in the place of this one, which is busy for long.
-    pub(crate) fn replace(&self) {
-        let is_added = !self.is_replaced.load(Ordering::Relaxed) && self.pool.state().add_one();
-        if !is_added {
+    /// Notes that this one takes long to come back: from now on the pool may have another beside it.
+    pub(crate) fn note_late(&self) {
+        if self.is_late.swap(true, Ordering::Relaxed) {
             return;
         }
-        self.is_replaced.store(true, Ordering::Relaxed);
-        self.pool.give_back((self.pool.more)());
+        let added = {
+            let mut state = self.pool.state();
+            state.late += 1;
+            if state.waiting.is_empty() { None } else { self.pool.one_more(&mut state) }
+        };
+        if let Some(added) = added {
+            self.pool.give_back(added);
+        }
     }
 }
 
 impl Drop for LentWorker<'_> {
     fn drop(&mut self) {
-        if self.is_replaced.load(Ordering::Relaxed) {
-            self.pool.state().added -= 1;
+        let is_surplus = {
+            let mut state = self.pool.state();
+            state.late -= usize::from(self.is_late.load(Ordering::Relaxed));
+            let is_surplus = state.workers > self.pool.allowed(&state);
+            state.workers -= usize::from(is_surplus);
+            is_surplus
+        };
+        if is_surplus {
+            self.pool.spares.put_back(Arc::clone(&self.supervisor));
         } else {
             self.pool.give_back(Arc::clone(&self.supervisor));
         }
+        self.pool.spares.fill();
     }
 }
 
@@ -168,22 +175,33 @@ impl Drop for PlaceInLine<'_> {
 }
 
 impl WorkerPool {
-    fn new(workers: usize, more: impl Fn() -> Arc<Supervisor> + Send + Sync + 'static) -> Self {
-        let idle = (0..workers).map(|_| more()).collect();
-        Self { state: Mutex::new(PoolState { idle, waiting: VecDeque::new(), added: 0 }), more: Box::new(more) }
+    fn new(size: usize, spares: SpareWorkers) -> Self {
+        Self { size, state: Mutex::default(), spares }
     }
 
     fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many there may be now.
+    fn allowed(&self, state: &PoolState) -> usize {
+        self.size + state.late.min(MAX_ADDED)
+    }
+
+    /// Another worker, if there may be one.
+    fn one_more(&self, state: &mut PoolState) -> Option<Arc<Supervisor>> {
+        let has_room = state.workers < self.allowed(state);
+        state.workers += usize::from(has_room);
+        has_room.then(|| self.spares.take())
+    }
+
     /// Waits for a worker; `None` when the pool is gone.
     pub(crate) async fn take(&self) -> Option<LentWorker<'_>> {
-        let lent = |supervisor| LentWorker { pool: self, supervisor, is_replaced: AtomicBool::new(false) };
+        let lent = |supervisor| LentWorker { pool: self, supervisor, is_late: AtomicBool::new(false) };
         let mut place = {
             let mut state = self.state();
-            if let Some(idle) = state.idle.pop() {
-                return Some(lent(idle));
+            if let Some(free) = state.idle.pop().or_else(|| self.one_more(&mut state)) {
+                return Some(lent(free));
             }
             let (hand, handed) = oneshot::channel();
             state.waiting.push_back(hand);
@@ -212,15 +230,15 @@ mod tests {
     use super::*;
     use futures_util::FutureExt;
 
-    fn pool(workers: usize) -> WorkerPool {
+    fn pool(size: usize) -> WorkerPool {
         let command = || WorkerCommand::new("/nowhere/dispatch", [WORKER_COMMAND]);
-        WorkerPool::new(workers, move || Arc::new(Supervisor::new(command(), SupervisorLimits::default())))
+        WorkerPool::new(size, SpareWorkers::new(move || Supervisor::new(command(), SupervisorLimits::default())))
     }
 
-    /// How many are idle, and how many were added.
-    fn counts(pool: &WorkerPool) -> (usize, usize) {
+    /// How many are idle, how many there are, and how many are late.
+    fn counts(pool: &WorkerPool) -> (usize, usize, usize) {
         let state = pool.state();
-        (state.idle.len(), state.added)
+        (state.idle.len(), state.workers, state.late)
     }
 
     #[test]
@@ -236,27 +254,42 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_busy_for_long_is_replaced_and_the_pool_does_not_grow() {
+    fn whoever_waits_for_a_late_worker_gets_another_and_the_pool_does_not_grow() {
         let pool = pool(1);
-        let busy = pool.take().now_or_never().flatten().unwrap();
-        busy.replace();
-        busy.replace();
-        let other = pool.take().now_or_never().flatten().expect("the one in its place");
+        let late = pool.take().now_or_never().flatten().unwrap();
+        let mut waits = Box::pin(pool.take());
+        assert!((&mut waits).now_or_never().is_none(), "all are busy");
+        late.note_late();
+        late.note_late();
+        let other = waits.now_or_never().flatten().expect("the one beside it");
         assert!(pool.take().now_or_never().is_none());
-        drop((busy, other));
-        assert_eq!(counts(&pool), (1, 0));
+        drop((late, other));
+        assert_eq!(counts(&pool), (1, 1, 0));
     }
 
     #[test]
-    fn replacements_have_a_limit() {
+    fn a_late_worker_that_nobody_waits_for_costs_no_other() {
+        let pool = pool(1);
+        let late = pool.take().now_or_never().flatten().unwrap();
+        late.note_late();
+        assert_eq!(counts(&pool), (0, 1, 1));
+        let other = pool.take().now_or_never().flatten().expect("one beside it, now that it is needed");
+        drop(other);
+        assert_eq!(counts(&pool), (1, 2, 1));
+        drop(late);
+        assert_eq!(counts(&pool), (1, 1, 0));
+    }
+
+    #[test]
+    fn what_is_added_has_a_limit() {
         let pool = pool(1);
         let mut held = Vec::new();
         while let Some(worker) = pool.take().now_or_never().flatten() {
-            worker.replace();
+            worker.note_late();
             held.push(worker);
         }
         assert_eq!(held.len(), 1 + MAX_ADDED);
         drop(held);
-        assert_eq!(counts(&pool), (1, 0));
+        assert_eq!(counts(&pool), (1, 1, 0));
     }
 }

@@ -31,6 +31,7 @@ mod route_service;
 mod router;
 mod sender_standing;
 mod session_key;
+mod spare_workers;
 mod tables;
 #[cfg(test)]
 mod tests;
