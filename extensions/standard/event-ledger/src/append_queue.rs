@@ -18,7 +18,6 @@ const MAX_WAITING: usize = 4_096;
 const MAX_BATCH: usize = 256;
 
 /// What one caller wants stored: all of it or nothing.
-#[derive(Clone)]
 pub(crate) struct AppendRequest {
     pub(crate) events: Vec<PreparedEvent>,
     pub(crate) position: Option<AdapterPosition>,
@@ -30,7 +29,7 @@ pub(crate) struct AppendRequest {
 type AppendAnswer = Result<Vec<Appended>, LedgerError>;
 
 struct WaitingAppend {
-    request: AppendRequest,
+    request: Arc<AppendRequest>,
     answer: oneshot::Sender<AppendAnswer>,
 }
 
@@ -65,6 +64,7 @@ impl AppendQueue {
             self.length.fetch_sub(1, Ordering::Relaxed);
             return Err(LedgerError::Storage(StorageError::Busy));
         }
+        let request = Arc::new(request);
         self.waiting.unbounded_send(WaitingAppend { request, answer }).map_err(|_| LedgerError::Closed)?;
         answered.await.unwrap_or(Err(LedgerError::Closed))
     }
@@ -90,7 +90,7 @@ impl AppendWriter {
 
     /// Whether something new was stored.
     async fn commit(&self, batch: Vec<WaitingAppend>) -> bool {
-        let requests: Vec<AppendRequest> = batch.iter().map(|waiting| waiting.request.clone()).collect();
+        let requests = batch.iter().map(|waiting| Arc::clone(&waiting.request)).collect();
         let alone = batch.len() == 1;
         let answers: Vec<AppendAnswer> = match self.store(requests).await {
             Ok(stored) => stored,
@@ -98,7 +98,7 @@ impl AppendWriter {
             Err(StorageError::Statement(_) | StorageError::Constraint(_)) if !alone => {
                 let mut answers = Vec::with_capacity(batch.len());
                 for waiting in &batch {
-                    let stored = self.store(vec![waiting.request.clone()]).await;
+                    let stored = self.store(vec![Arc::clone(&waiting.request)]).await;
                     let only = |mut all: Vec<AppendAnswer>| all.pop().unwrap_or(Err(LedgerError::Closed));
                     answers.push(stored.map_err(LedgerError::from).and_then(only));
                 }
@@ -114,7 +114,7 @@ impl AppendWriter {
         fresh
     }
 
-    async fn store(&self, requests: Vec<AppendRequest>) -> Result<Vec<AppendAnswer>, StorageError> {
+    async fn store(&self, requests: Vec<Arc<AppendRequest>>) -> Result<Vec<AppendAnswer>, StorageError> {
         let leases = requests.iter().filter_map(|request| request.lease.as_ref());
         let keys = Keys::of(leases.map(AccountLease::key).chain([APPEND_KEY.to_owned()]));
         let work = move |tx: &mut dyn Transaction| requests.iter().map(|request| store_one(tx, request)).collect();

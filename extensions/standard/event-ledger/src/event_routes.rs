@@ -104,8 +104,8 @@ pub(crate) fn refusal(error: &LedgerError) -> Value {
     json!({ "$status": status, "error": { "code": code, "message": message, "hint": error.hint() } })
 }
 
-async fn post(ledger: Arc<dyn EventLedger>, asked: Value) -> Result<Value, LedgerError> {
-    let body = asked.get("body").cloned().unwrap_or_default();
+async fn post(ledger: Arc<dyn EventLedger>, mut asked: Value) -> Result<Value, LedgerError> {
+    let body = asked.get_mut("body").map(Value::take).unwrap_or_default();
     let posted: PostedEvent = serde_json::from_value(body)
         .map_err(|error| LedgerError::Invalid { field: "body", problem: error.to_string() })?;
     Ok(stored(&ledger.append(posted.into()).await?))

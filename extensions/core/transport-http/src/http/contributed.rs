@@ -44,17 +44,27 @@ pub(super) async fn serve(State(shared): State<Arc<ServerShared>>, request: Requ
         Query::try_from_uri(request.uri()).map(|Query(query)| query).unwrap_or_default();
     let is_approver = shown_token(request.headers()).is_some_and(|token| shared.token.may_answer(token));
     let bytes = read_body(request, MAX_BODY_BYTES).await?;
-    let body: Value = if bytes.is_empty() {
-        Value::Null
-    } else {
-        serde_json::from_slice(&bytes).map_err(|error| Refusal::invalid(format!("invalid body: {error}")))?
+    let asked = || -> Result<Value, Refusal> {
+        let body = read_json(&bytes)?;
+        Ok(Value::Object(Map::from_iter([
+            ("path".to_owned(), Value::Object(path.clone())),
+            ("query".to_owned(), json!(query)),
+            ("body".to_owned(), body),
+            ("isApprover".to_owned(), is_approver.into()),
+        ])))
     };
-    let asked = json!({"path": path, "query": query, "body": body, "isApprover": is_approver});
-    let value = ask(&route.item, &route.owner.to_string(), asked.clone()).await?;
+    let value = ask(&route.item, &route.owner.to_string(), asked()?).await?;
     if value.get(EVENTS).is_some() {
-        return Ok(events(route.item.clone(), route.owner.to_string(), asked, value));
+        return Ok(events(route.item.clone(), route.owner.to_string(), asked()?, value));
     }
     Ok(plain(value))
+}
+
+fn read_json(bytes: &[u8]) -> Result<Value, Refusal> {
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(bytes).map_err(|error| Refusal::invalid(format!("invalid body: {error}")))
 }
 
 /// What a route answers, in time.
