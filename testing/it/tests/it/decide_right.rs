@@ -97,6 +97,16 @@ fn the_users_own_rules_hold_in_every_folder() {
 }
 
 #[test]
+fn routing_hooks_beside_the_users_rules_are_no_rules() {
+    let context = TestContext::new();
+    context.write_home("config/hooks/triage.ts", "export default () => null;");
+    context.write_home("config/hooks/lib/names.ts", "export const names = [];");
+    assert_eq!(decide_here(&context, "rm -rf /etc").0, "", "no rules, no objection");
+    context.write_home("config/hooks/dispatch.manifest.json", "{}");
+    assert_eq!(decide_here(&context, "rm -rf /etc").0, "deny");
+}
+
+#[test]
 fn what_a_clone_weakens_has_no_effect_until_it_is_approved() {
     let context = initialised();
     context

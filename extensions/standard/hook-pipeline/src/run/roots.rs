@@ -14,6 +14,9 @@ use super::Invocation;
 use super::session_root;
 use crate::work_layout::workspace_paths;
 
+/// What the folder of script modules is called.
+const MODULES_FOLDER: &str = "features";
+
 /// Whose rules they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleLevel {
@@ -109,7 +112,22 @@ fn user_root(invocation: &Invocation<'_>, user: &UserDirs, event: &HookEvent, se
 }
 
 fn has_user_rules(user: &UserDirs) -> bool {
-    files::is_dir(user_hooks(user))
+    let folder = user_hooks(user);
+    files::is_dir(&folder) && !holds_routing_hooks_alone(&folder)
+}
+
+/// The user's routing hooks are in the same folder, and make no rules. A folder that is empty or cannot be listed has rules.
+fn holds_routing_hooks_alone(folder: &Path) -> bool {
+    let Ok(mut entries) = files::read_dir(folder) else { return false };
+    let is_script = |name: &str| [".ts", ".mts", ".js", ".mjs"].iter().any(|ending| name.ends_with(ending));
+    let mut some_script = false;
+    let none_of_the_guard = entries.all(|entry| {
+        let Ok(name) = entry.map(|entry| entry.file_name()) else { return false };
+        let name = name.to_string_lossy();
+        some_script |= is_script(&name);
+        !name.ends_with(".json") && name != MODULES_FOLDER
+    });
+    some_script && none_of_the_guard
 }
 
 fn user_hooks(user: &UserDirs) -> PathBuf {
